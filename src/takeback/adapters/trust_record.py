@@ -12,7 +12,6 @@ import json
 import os
 import stat
 import sys
-from contextlib import suppress
 
 from takeback.adapters.roots import PRIVATE
 
@@ -126,6 +125,8 @@ def write_record(root: str, about: Mapping[str, Any]) -> None:
 
 def _make_mark(root: str) -> tuple[str, int, int]:
     """Put a new mark in a directory, which whoever has the directory can read."""
+    from contextlib import suppress  # noqa: PLC0415 - start-up
+
     name = os.urandom(NAME_LENGTH // 2).hex()
     private = os.open(os.path.join(root, PRIVATE), _FOLDER)
     try:

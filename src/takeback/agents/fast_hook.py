@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 import os
 import time
-from contextlib import suppress
 
 from takeback.adapters.roots import HIDDEN, PRIVATE, find_root_text, has_other_names
 from takeback.adapters.trust_record import is_trusted
@@ -207,26 +206,33 @@ def is_nobodys(path: str) -> bool:
 
 def note_tool_call(root: str, session: str, call: str, paths: Sequence[str]) -> None:
     """Note that a call has begun; `paths` are the files it edits, none where any may be."""
-    with suppress(OSError):
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
         os.makedirs(os.path.join(root, FOLDER), 0o700, exist_ok=True)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
         fd = os.open(_find_note_path(root, session, call), flags, 0o600)
         try:
             os.write(fd, json.dumps({"session": session, "paths": list(paths)}).encode())
         finally:
             os.close(fd)
+    except OSError:
+        return
 
 
 def forget_tool_call(root: str, session: str, call: str) -> None:
     """Take off the note of a call; without a call, every note of the session."""
     if call:
-        with suppress(OSError):
-            os.unlink(_find_note_path(root, session, call))
+        _remove(_find_note_path(root, session, call))
         return
     for place, noted in _list_notes(root):
         if noted.get("session") == session:
-            with suppress(OSError):
-                os.unlink(place)
+            _remove(place)
+
+
+def _remove(place: str) -> None:
+    try:
+        os.unlink(place)
+    except OSError:
+        return
 
 
 def is_claimed_by_tool(root: str, path: str = "") -> bool:

@@ -5,6 +5,7 @@ A hook is answered before anything of that is imported: a client waits for it at
 
 from __future__ import annotations
 
+import gc
 import sys
 
 TYPE_CHECKING = False  # as in `typing`, which is not imported for a hook
@@ -19,11 +20,13 @@ __all__ = ["app", "main"]
 def main() -> None:
     """Run the command line."""
     if sys.argv[1:2] == ["hook"]:
+        gc.disable()  # the process ends before it would pay
         from takeback.cli.hook_answer import answer_and_end, find_client  # noqa: PLC0415 - nothing else is needed for a hook
 
         client = find_client(sys.argv[2:])
         if client is not None:
             answer_and_end(client)
+        gc.enable()
     from takeback.cli.program import main as run_command  # noqa: PLC0415 - see above
 
     run_command()

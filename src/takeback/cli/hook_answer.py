@@ -7,7 +7,6 @@ else.
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 
@@ -45,7 +44,6 @@ def find_client(words: Sequence[str]) -> str | None:
 
 def answer_and_end(client: str) -> NoReturn:
     """Answer one hook and end the process at once: a client waits, and the system takes back what it holds."""
-    gc.disable()
     code = answer_hook(client, ending=True)
     sys.stdout.flush()
     sys.stderr.flush()

@@ -17,7 +17,6 @@ import os
 import sys
 import time
 import zlib
-from contextlib import contextmanager
 
 from takeback.track.cache import DIGEST, ENCODING, BadCacheError, Folder, is_safe_path, pack_folder, unpack_folder
 
@@ -106,25 +105,56 @@ def read_setup(root: str) -> dict[str, Any]:
     return setup
 
 
-@contextmanager
-def hold_lock(root: str, seconds: float = WAIT) -> Iterator[int]:
-    """Hold the lock of a project's captures and yield the file system's time; a killed process holds none."""
-    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-    fd = os.open(os.path.join(root, CLOCK), flags, 0o600)
-    try:
-        end = time.monotonic() + seconds
+class CaptureLock:
+    """The lock of a project's captures; entering it gives the file system's time. A killed process holds none."""
+
+    def __init__(self, root: str, seconds: float) -> None:
+        self._place, self._seconds = os.path.join(root, CLOCK), seconds
+        self._fd = -1
+
+    def __enter__(self) -> int:
+        self._fd = os.open(self._place, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        try:
+            self._wait()
+            os.utime(self._fd)
+            return os.fstat(self._fd).st_ctime_ns
+        except BaseException:
+            os.close(self._fd)
+            raise
+
+    def _wait(self) -> None:
+        end = time.monotonic() + self._seconds
         while True:
             try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
+                fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 if time.monotonic() > end:
-                    raise TrackError(f"another capture has held {CLOCK} for {seconds:.0f} s") from None
-            time.sleep(POLL)
-        os.utime(fd)
-        yield os.fstat(fd).st_ctime_ns
-    finally:
-        os.close(fd)
+                    raise TrackError(f"another capture has held {CLOCK} for {self._seconds:.0f} s") from None
+                time.sleep(POLL)
+            else:
+                return
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._fd)
+
+
+def hold_lock(root: str, seconds: float = WAIT) -> CaptureLock:
+    """Return the lock of a project's captures, which waits so long for another."""
+    return CaptureLock(root, seconds)
+
+
+class Transaction:
+    """What is written within is committed, or nothing of it; `synced` waits until the disk has it."""
+
+    def __init__(self, connection: sqlite3.Connection, *, synced: bool) -> None:
+        self._connection, self._synced = connection, synced
+
+    def __enter__(self) -> None:
+        self._connection.execute(f"PRAGMA synchronous={'FULL' if self._synced else 'NORMAL'}")
+        self._connection.execute("BEGIN IMMEDIATE")
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._connection.execute("COMMIT" if kind is None else "ROLLBACK")
 
 
 class CannotSealError(Exception):
@@ -232,17 +262,9 @@ class Database:
             raise BrokenTrackError(f"{TRACK}: found format {meta.get('format')!r}, expected {FORMAT}")
         return meta
 
-    @contextmanager
-    def transaction(self, *, synced: bool) -> Iterator[None]:
-        """Commit what is written within, or nothing of it; `synced` waits until the disk has it."""
-        self._connection.execute(f"PRAGMA synchronous={'FULL' if synced else 'NORMAL'}")
-        self._connection.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-        except BaseException:
-            self._connection.execute("ROLLBACK")
-            raise
-        self._connection.execute("COMMIT")
+    def transaction(self, *, synced: bool) -> Transaction:
+        """Return a transaction, to be entered."""
+        return Transaction(self._connection, synced=synced)
 
     def end_call(self, session: str, call: str) -> None:
         """Take off the note that a call is under way."""
