@@ -288,6 +288,7 @@ def test_a_hook_that_captures_imports_little(repository, event):
     loaded = set(json.loads(done.stderr))
     assert "takeback.track.capture" in loaded
     assert not loaded & {"typing", "dataclasses", "subprocess", "pathlib", "pydantic", "zstandard", "inspect"}
+    assert not loaded & {"hashlib", "contextlib", "sqlite3", "datetime"}
     ours = {name for name in loaded if name.startswith("takeback.")}
     assert not [name for name in ours if name.startswith(("takeback.state", "takeback.journal", "takeback.harness"))]
     assert "takeback.track.store" not in ours

@@ -456,15 +456,18 @@ class Directory:
         fd = os.open(name, CREATE_FLAGS, 0o600, dir_fd=parent)
         try:
             failpoint("file.temp.created")
-            with os.fdopen(fd, "wb") as file:
-                file.write(image.content)
-                file.flush()
+            try:
+                rest = memoryview(image.content)
+                while rest:
+                    rest = rest[os.write(fd, rest) :]
                 if os.geteuid() == ROOT_USER:
                     owner = os.fstat(parent) if like is None else like
-                    os.fchown(file.fileno(), owner.st_uid, owner.st_gid)
-                os.fchmod(file.fileno(), image.mode)
+                    os.fchown(fd, owner.st_uid, owner.st_gid)
+                os.fchmod(fd, image.mode)
                 if sync:
-                    os.fsync(file.fileno())
+                    os.fsync(fd)
+            finally:
+                os.close(fd)
             failpoint("file.temp.written")
         except BaseException:
             self.discard(parent, name)

@@ -93,18 +93,18 @@ class AsideFolder:
         self._name = ""
         self._tried = False
         self._device = -1
-        self._asked: tuple[int, int] | None = None
+        self.asked: os.stat_result | None = None
+        """The status of the folder that was asked about last."""
         self._fits = False
 
     def find_for(self, parent: int) -> int | None:
         """Return the folder for a new file of `parent`; None where a file made elsewhere would be another one."""
         status = os.fstat(parent)
-        identity = (status.st_dev, status.st_ino)
-        if identity != self._asked:
-            self._asked = identity
+        if self.asked is None or (status.st_dev, status.st_ino) != (self.asked.st_dev, self.asked.st_ino):
             self._make()
             inherits = status.st_mode & stat.S_ISGID or _has_default_acl(parent)
             self._fits = self._fd is not None and status.st_dev == self._device and not inherits
+        self.asked = status
         return self._fd if self._fits else None
 
     def _make(self) -> None:

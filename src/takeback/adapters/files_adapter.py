@@ -21,6 +21,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from takeback.adapters.directory import (
+    MAX_NAME,
+    PLAIN_NAME,
     READ_FLAGS,
     SETTLED,
     Directory,
@@ -122,6 +124,8 @@ class FilePlace:
         """Whether each change is synced by itself."""
         self._inner = inner
         """The harnesses inside this one, where many paths are asked about in a row."""
+        self._asked: tuple[str, tuple[str, ...]] | None = None
+        """How the last path began at which something of this harness may be; the folders in that."""
 
     def add_fence(self, may: Callable[[], None]) -> FilePlace:
         """Return the same object, asking `may` before every change."""
@@ -187,10 +191,8 @@ class FilePlace:
             folder = staging.find_for(parent) if status is None and isinstance(change, ProjectChange) else None
             if folder is None:
                 return _WrittenFile(change, self._temporary(parent, change, change.after, there, status))
-            like = os.fstat(parent)
-            return _WrittenFile(
-                change, self._directory.temporary(folder, change.after, like=like, sync=self._sync), folder
-            )
+            aside = self._directory.temporary(folder, change.after, like=staging.asked, sync=self._sync)
+            return _WrittenFile(change, aside, folder)
 
     def _swap_all(self, written: deque[_WrittenFile], keep: Callable[[KeptFile], None]) -> None:
         """Put files that were written aside in place, once they are on the disk."""
@@ -286,9 +288,8 @@ class FilePlace:
                 self._sync_folder(parent)
             return KeptFile(change, new=new)
         with _undo_on_failure(lambda: _bring_back(parent, aside, name, new)):
-            old = _read_traits(
-                parent, aside
-            )  # before its content is looked at: who writes after this is noticed later
+            # before its content is looked at: who writes after this is noticed later
+            old = _read_traits(parent, aside)
             self._require_same(parent, aside, change)
             self._sync_folder(parent)
         return KeptFile(change, aside, far=False, old=old, new=new)
@@ -375,10 +376,21 @@ class FilePlace:
     def _make_change_error(self, path: str) -> ChangedMeanwhile:
         return ChangedMeanwhile(f"{self._directory.root / path} was changed by someone else just now")
 
-    @contextmanager
-    def _at(self, path: str, verb: str) -> Iterator[tuple[int, str]]:
+    def _parse_own(self, path: str) -> tuple[str, ...]:
+        """Return the components of a path at which something of this harness may be; refuse any other."""
+        name = path.rpartition("/")[2]
+        above = path[: len(path) - len(name)]
+        if self._asked and above == self._asked[0] and len(path) <= MAX_NAME and PLAIN_NAME.fullmatch(name):
+            return (*self._asked[1], name)  # no plain name is one that only Takeback or version control may have
         parts = parse_path(path)
         require_writable_place(self._directory.root, path, self._inner)
+        plain = self._inner is not None and self._inner.find_repository_above(path) is None
+        self._asked = (above, parts[:-1]) if plain else None
+        return parts
+
+    @contextmanager
+    def _at(self, path: str, verb: str) -> Iterator[tuple[int, str]]:
+        parts = self._parse_own(path)
         self._directory.drop(path)
         with self._directory.faults(verb, path), self._parent(parts) as parent:
             if parent is None:

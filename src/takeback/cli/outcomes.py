@@ -18,10 +18,11 @@ from takeback.cli.output import commit_exit_code, emit, err, out
 from takeback.errors import KEYS_HINT
 from takeback.harness import Adopted, Applied, Harness, Preview, RefusalReason, Refused, Stale, Undone
 from takeback.harness.adapter import Broken
-from takeback.harness.entry_log import map_plan_readers, map_readers, view_entry
+from takeback.harness.entry_log import describe_unproved, map_plan_readers, map_readers, view_entry
 from takeback.harness.images import paths_of
 from takeback.harness.missing_values import describe_unkept
 from takeback.harness.outcomes import Discarded, Unchanged
+from takeback.harness.records import with_evidence
 from takeback.journal import Record
 from takeback.present.entries import describe_readers
 from takeback.present.warnings import describe_gone, list_unheeded, weigh_entry, weigh_plan, weigh_preview
@@ -103,7 +104,9 @@ def _why_unadmitted(harness: Harness, record: Record) -> str:
         case "salvage":
             return "a part of another undo"
         case _:
-            return f"made outside Takeback, and {view_entry(harness, record).unproved}"
+            if record.unproved:
+                harness.prove_recorded()
+            return f"made outside Takeback, and {describe_unproved(with_evidence(harness.journal, record))}"
 
 
 def _find_ambiguous(plan: Plan, harness: Harness) -> Iterator[tuple[int, str]]:

@@ -46,6 +46,7 @@ from takeback.harness.drift import (
 )
 from takeback.harness.engine import Engine, Inspection
 from takeback.harness.file_changes import plan_file_changes
+from takeback.harness.late_contents import is_unread
 from takeback.harness.missing_values import describe_unkept, list_unkept
 from takeback.harness.outcomes import Applied, Preview, RefusalReason, Refused, Unchanged
 from takeback.harness.records import draft_change
@@ -108,7 +109,9 @@ _PLAIN: Final = frozenset({str, int, float, bool, type(None), tuple})
 
 def can_grow(change: SlotChange) -> bool:
     """Tell whether a change may leave something longer than it ever was: what comes to be, or is made of parts."""
-    return change.after is not ABSENT and (change.before is ABSENT or type(change.after) not in _PLAIN)
+    if change.after is ABSENT or is_unread(change.after):  # which was read when it was written
+        return False
+    return change.before is ABSENT or type(change.after) not in _PLAIN
 
 
 def refuse_unreadable(

@@ -355,7 +355,8 @@ class Engine:
         if self.resources is not None:
             self.resources.hold(after)
         if self.notes is not None:
-            self.notes.note_recorded((change.path, change.after) for change in changes)
+            own = (change for change in changes if not isinstance(change, ProjectChange))
+            self.notes.note_recorded((change.path, change.after) for change in own)
         self.tidy(secret)
         return entry
 

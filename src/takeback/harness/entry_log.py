@@ -228,11 +228,11 @@ def view_record(
         stat=record.stat,
         unkept=record.unkept,
         moved=record.moved,
-        unproved=_describe_unproved(record),
+        unproved=describe_unproved(record),
     )
 
 
-def _describe_unproved(record: Record) -> str:
+def describe_unproved(record: Record) -> str:
     """Return why a change that others made has no evidence, for people; empty for any other."""
     if record.kind != "adopt" or record.evidence is not None:
         return ""

@@ -82,8 +82,10 @@ AHEAD = 256
 class StoredIndex:
     """Tells from the journal's index of touched slots which entries wrote what."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, note_late: Callable[[LateContents], None] | None = None) -> None:
         self._store = store
+        self._note_late = note_late
+        """Is told of contents that are read when they are needed; without it, all are read at once."""
         self._takes_in: bool | None = None
 
     def at(self, slot: Slot) -> tuple[int, ...]:
@@ -124,7 +126,9 @@ class StoredIndex:
         """Return the writes of several entries, read together."""
         taking = {number: find_taking_entry(number) for number in numbers if number < 0}
         entries = {
-            number: load_taken_in(self._store, self._store.get(entry)) for number, entry in taking.items() if entry
+            number: load_taken_in(self._store, self._store.get(entry), self._note_late)
+            for number, entry in taking.items()
+            if entry
         }
         numbers = [number for number in numbers if number not in entries]
         for start in range(0, len(numbers), AHEAD):
@@ -187,7 +191,7 @@ class Ledger:
         """Open an index that reads from the journal; the index of a journal in memory is held instead."""
         if self.store.location == ":memory:" and not self.last:
             return History(self._base, Index(), undone)
-        return History(self._base, Index(StoredIndex(self.store)), undone)
+        return History(self._base, Index(StoredIndex(self.store, self._late.append)), undone)
 
     def begin(self, state: State, about: dict[str, Any], images: Sequence[KeptImage] = ()) -> None:
         """Write the first entry, with the whole state; only in an empty journal."""
@@ -328,8 +332,9 @@ class Ledger:
 
     def _fold(self, entry: Record, writes: Sequence[Write], taken_in: tuple[Write, ...] | None = None) -> None:
         """Let a committed entry take effect."""
-        taken_in = load_taken_in(self.store, entry) if taken_in is None else taken_in
-        self._put((*taken_in, *writes))
+        taken_in = load_taken_in(self.store, entry, self._late.append) if taken_in is None else taken_in
+        self._put(taken_in)
+        self._put(writes)
         if self.capture is not None:
             slots = (write.slot for write in (*taken_in, *writes))
             self._hidden.update(find_withheld_values(self.capture, self.state, slots))
@@ -497,6 +502,13 @@ class Ledger:
         self.packer.remember_stored()
         self._fold(record, writes, taken_in)
         return record
+
+    def let_go(self, slots: Iterable[Slot]) -> None:
+        """Hold nothing any more of what entries wrote, and of some slots: it is read again when it is needed."""
+        with self.mutex:
+            for slot in slots:
+                self._known.pop(slot, None)
+            self.history = self._open_history(self.history.undone)
 
     def _pending(self) -> Record:
         if self.pending is None:

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from takeback.harness.late_contents import StoredContent
+from takeback.harness.late_contents import StoredContent, find_stored_content
 from takeback.journal.content import (
     FORGOTTEN,
     Content,
@@ -36,7 +36,7 @@ from takeback.journal.content import (
 from takeback.state import ABSENT, SURFACES, PMap, Slotted, State
 from takeback.state.address import PATH, is_part, make_part_name
 from takeback.state.chain import Chain, Link
-from takeback.state.file import File, Frame
+from takeback.state.file import File, Frame, LateContent
 from takeback.state.forgotten import Forgotten, HiddenLines, make_blank
 from takeback.state.items import Items
 from takeback.state.keyed_surface import KeyedSurface
@@ -74,6 +74,10 @@ class Packer:
         """Return the content of one slot; None where there is nothing."""
         if content is ABSENT:
             return None
+        stored = None if slot in self._hidden else find_stored_content(content)
+        known = None if stored is None else stored.contents.find_file(stored.at, slot, content.frame)
+        if known is not None:
+            return known
         parts: list[Content] = []
         node = self._node(SURFACES[slot[0]], slot, content, parts)
         return parts[0] if node == 0 else Tree(node, tuple(parts), format_slot_key(slot))
@@ -126,7 +130,7 @@ class Packer:
             text = content.parts() if content.edited else None
             if text is not None:
                 return ["f", thaw(content.frame), self._pack_edited(slot, text, parts)]
-            at = self._value(slot, content, lambda: Leaf(content.content, format_slot_key(slot)), parts)
+            at = self._value(slot, content, lambda: _make_file_leaf(slot, content), parts)
             return self._files.setdefault((content.frame, at), ["f", thaw(content.frame), at])
         if isinstance(content, Parts):
             return self._pack_edited(slot, content, parts)
@@ -192,6 +196,10 @@ class Packer:
         known = self._known.get(slot)
         if known is not None and known[0] is value:
             return self._part(known[1], parts)
+        stored = find_stored_content(value)
+        if stored is not None:
+            self._known[slot] = (value, stored.ref)
+            return self._part(stored.ref, parts)
         new = make()
         self._new.append((slot, value, new))
         return self._part(new, parts)
@@ -200,6 +208,11 @@ class Packer:
     def _part(content: Content, parts: list[Content]) -> int:
         parts.append(content)
         return len(parts) - 1
+
+
+def _make_file_leaf(slot: Slot, file: File) -> Leaf:
+    source = file.source
+    return Leaf(source.read if isinstance(source, LateContent) else source, format_slot_key(slot))
 
 
 def _encode_empty_form(form: Parts, at: int) -> Json:

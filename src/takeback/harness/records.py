@@ -9,17 +9,19 @@ indexed: it is no version.
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from takeback.errors import KEYS_HINT, JournalCorruptError, JournalError, MissingKeysError
+from takeback.harness.late_contents import LateContents, can_read_late, defer_files
 from takeback.harness.pack import Packer, Unpacker
 from takeback.journal import Content, Draft, Leaf, Record, Ref, Store, Stored, Tree, make_leaf
 from takeback.journal.content import FORGOTTEN, Json, guard_against_corruption, is_redacted
 from takeback.journal.store import keyless_of
 from takeback.state import ABSENT, SURFACES
 from takeback.state.address import is_part
+from takeback.state.file import File
 from takeback.state.forgotten import FORGOTTEN_VALUE, find_redacted, find_seal
 from takeback.state.slots import (
     Slot,
@@ -154,19 +156,32 @@ def load_call(store: Store, record: Record) -> dict[str, str]:
     return {str(name): str(text) for name, text in call.items()} if isinstance(call, dict) else {}
 
 
-def load_taken_in(store: Store, record: Record) -> tuple[Write, ...]:
-    """Return what a record took in, as writes: what was there before, in slots that nobody knew of."""
+def load_taken_in(
+    store: Store, record: Record, note_late: Callable[[LateContents], None] | None = None
+) -> tuple[Write, ...]:
+    """Return what a record took in, as writes: what was there before, in slots that nobody knew of.
+
+    With `note_late`, which is told of them, the bytes of many files are read when they are needed.
+    """
     from takeback.undo import Write  # noqa: PLC0415 - start-up
 
     keys = record.taken_in
     if not keys:
         return ()
     refs = record.refs(TAKEN_IN)
-    held = _fetch_contents(store, [ref for ref in refs if ref])
-    keyless = keyless_of(store)
     with guard_against_corruption(f"record {record.seq}", seq=record.seq):
-        pairs = zip(map(parse_slot_key, keys), refs, strict=True)
-        return tuple(Write(slot, ABSENT, _unpack_content(slot, ref, held, keyless)) for slot, ref in pairs)
+        slots = list(map(parse_slot_key, keys))
+        files: Mapping[int, File] = {}
+        if note_late is not None and can_read_late(store, keys):
+            late, files = defer_files(store, slots, refs)
+            note_late(late)
+        held = _fetch_contents(store, [ref for at, ref in enumerate(refs) if ref and at not in files])
+        keyless = keyless_of(store)
+        pairs = enumerate(zip(slots, refs, strict=True))
+        return tuple(
+            Write(slot, ABSENT, files[at] if at in files else _unpack_content(slot, ref, held, keyless))
+            for at, (slot, ref) in pairs
+        )
 
 
 def _write_parent(when: tuple[int, int]) -> list[int]:

@@ -16,7 +16,6 @@ from binascii import b2a_base64
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from io import BytesIO
-from itertools import chain
 from json import loads
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -100,14 +99,20 @@ def _digest(salt: str, data: bytes) -> str:
 
 
 class Leaf:
-    """A value to be stored. `scope` is where it stands; `ref` is its id once it is stored."""
+    """A value to be stored, which may be read each time it is needed. `ref` is its id once it is stored."""
 
-    __slots__ = ("data", "ref", "scope")
+    __slots__ = ("_data", "ref", "scope")
 
-    def __init__(self, data: bytes, scope: str = "") -> None:
-        self.data = data
+    def __init__(self, data: bytes | Callable[[], bytes], scope: str = "") -> None:
+        self._data = data
         self.scope = scope
+        """Where it stands."""
         self.ref: Ref | None = None
+
+    @property
+    def data(self) -> bytes:
+        """The bytes."""
+        return self._data if isinstance(self._data, bytes) else self._data()
 
 
 class Tree(NamedTuple):
@@ -281,21 +286,29 @@ class ContentStore(ABC):
         if self.withhold is not None:
             self.withhold(leaves)
             leaves = [leaf for leaf in leaves if leaf.ref is None]
+        leaves = list(dict.fromkeys(leaves))  # what stands under several names is put once
         for start in range(0, len(leaves), BATCH):
             some = leaves[start : start + BATCH]
-            wanted = [Wanted(make_lookup_key(leaf.data, leaf.scope, tree=False), leaf.data, False) for leaf in some]
+            wanted = [
+                Wanted(make_lookup_key(data, leaf.scope, tree=False), data, False)
+                for leaf in some
+                for data in [leaf.data]
+            ]
             for leaf, ref in zip(some, self._shelve(wanted), strict=True):
                 leaf.ref = ref
             report_progress("contents stored", min(start + BATCH, len(leaves)), len(leaves))
-        return {name: self._refs(value) for name, value in contents.items()}
+        known: dict[int, Ref] = {}
+        return {name: self._refs(value, known) for name, value in contents.items()}
 
-    def _refs(self, value: NamedContents) -> Ref | list[Ref | None] | None:
+    def _refs(self, value: NamedContents, known: dict[int, Ref]) -> Ref | list[Ref | None] | None:
+        """Return the ids of what stands under one name; `known` are those of trees, by what they are in memory."""
         if value is None or isinstance(value, str | Leaf | Tree):
             return self._ref(value)
-        trees = [item for item in value if isinstance(item, Tree)]
-        some = (trees[start : start + BATCH] for start in range(0, len(trees), BATCH))
-        refs = chain.from_iterable(self._shelve(list(map(self._open_tree, part))) for part in some)
-        return [next(refs) if isinstance(item, Tree) else self._ref(item) for item in value]
+        trees = [item for item in value if isinstance(item, Tree) and id(item) not in known]
+        for start in range(0, len(trees), BATCH):
+            some = trees[start : start + BATCH]
+            known.update(zip(map(id, some), self._shelve(list(map(self._open_tree, some))), strict=True))
+        return [known[id(item)] if isinstance(item, Tree) else self._ref(item) for item in value]
 
     def _ref(self, value: Content | None) -> Ref | None:
         if isinstance(value, Leaf):

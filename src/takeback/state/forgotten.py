@@ -11,7 +11,7 @@ from takeback.state.address import END
 from takeback.state.chain import Link
 from takeback.state.file import File, Frame
 from takeback.state.parts import Parts
-from takeback.state.pmap import PMap
+from takeback.state.pmap import ABSENT, PMap
 from takeback.state.text import Text
 
 
@@ -55,6 +55,8 @@ FORGOTTEN_VALUE: Final = Forgotten()
 
 def has_forgotten(content: Any) -> bool:
     """Tell whether a value, or one inside it, was forgotten."""
+    if content is ABSENT or (type(content) is File and not content.edited):
+        return False
     if isinstance(content, Forgotten):
         return True
     if isinstance(content, Link):

@@ -179,6 +179,8 @@ def list_differing_frames(before: Any, after: Any) -> list[str]:
 
 
 def _get_edited_parts(content: Any) -> Parts | None:
+    if content is ABSENT:
+        return None
     if isinstance(content, Parts):
         return content
     return content.parts() if isinstance(content, File) and content.edited else None

@@ -83,6 +83,25 @@ class PMap(Mapping[str, Any]):
         new._limit = self._limit
         return new
 
+    def put_all(self, entries: Mapping[str, Any]) -> PMap:
+        """Return this map with some keys bound to other values; a key of ABSENT is not in it."""
+        over = self._over.copy()
+        for key, value in entries.items():
+            if self._base.get(key, ABSENT) is value:
+                over.pop(key, None)
+            else:
+                over[key] = value
+        if not over:
+            return self if self._origin is None else self._origin
+        if len(over) > self._limit:
+            return PMap(dict(_yield_merged(self._base, over)))
+        new = _new(PMap)
+        new._base = self._base
+        new._over = over
+        new._origin = self if self._origin is None else self._origin
+        new._limit = self._limit
+        return new
+
     def get(self, key: str, default: Any = None) -> Any:
         """Return what `key` is bound to, or `default`."""
         over = self._over

@@ -17,8 +17,9 @@ from takeback.state.file_paths import SPARE
 from takeback.state.harness_state import State
 from takeback.state.operation import Operation
 from takeback.state.part_slots import put_parts
-from takeback.state.pmap import ABSENT
+from takeback.state.pmap import ABSENT, PMap
 from takeback.state.surface import SURFACES, Surface, TreePath
+from takeback.state.tree import put_all
 
 Slot = tuple[str, ...]
 MANY: Final = 16
@@ -84,6 +85,29 @@ def get_slot(state: State, slot: Slot) -> Any:
 
 def put_slots(state: State, contents: Iterable[tuple[Slot, Any]]) -> State:
     """Return the state with other contents in some slots, set in the order given."""
+    contents = contents if isinstance(contents, Sequence) else list(contents)
+    put = _put_in_trees(state, contents) if len(contents) >= MANY else None
+    return _put_in_order(state, contents) if put is None else put
+
+
+def _put_in_trees(state: State, contents: Sequence[tuple[Slot, Any]]) -> State | None:
+    """Return the state with other contents in many slots of trees; None where that is not all, or in no order."""
+    by_surface: dict[str, list[tuple[TreePath, Any]]] = {}
+    for slot, content in contents:
+        by_surface.setdefault(slot[0], []).append((slot[1:], content))
+    parts = state.parts.copy()
+    for name, below in by_surface.items():
+        part = parts[name] if name in parts else state.part(name)
+        if not SURFACES[name].nested or type(part) is not PMap or not all(path for path, _ in below):
+            return None
+        put = put_all(part, below)
+        if put is None:
+            return None
+        parts[name] = put
+    return State.of(parts)
+
+
+def _put_in_order(state: State, contents: Iterable[tuple[Slot, Any]]) -> State:
     parts = state.parts.copy()
     for (whole, _), group in groupby(contents, key=lambda pair: _group_slot(pair[0])):
         items = list(group)

@@ -6,7 +6,7 @@ way; `drop` removes one node; `prune` takes away containers that are empty and w
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from takeback.errors import OperationFailed
@@ -71,6 +71,45 @@ def drop(node: PMap, path: TreePath, at: int = 0) -> PMap:
         return node.put(name, put_part(child, path[at + 1], ABSENT)) if gone else node
     rest = drop(child, path, at + 1)
     return node if rest is child else node.put(name, rest)
+
+
+Changes = dict[str, "Changes | tuple[Any]"]
+"""What some names of a container become: other contents each, or changes of what is in them."""
+
+
+def put_all(root: PMap, contents: Iterable[tuple[TreePath, Any]]) -> PMap | None:
+    """Return the tree with other contents at many paths, as if each were put or, if ABSENT, dropped.
+
+    None where that has to be done in order: where one lies in another, or in a leaf.
+    """
+    changes: Changes = {}
+    for path, value in contents:
+        node = changes
+        for name in path[:-1]:
+            below = node.setdefault(name, {})
+            if type(below) is not dict:
+                return None
+            node = below
+        if path[-1] in node or is_part(path[-1]):
+            return None
+        node[path[-1]] = (value,)
+    return _put_changes(root, changes)
+
+
+def _put_changes(node: PMap, changes: Changes) -> PMap | None:
+    entries: dict[str, Any] = {}
+    for name, change in changes.items():
+        if type(change) is tuple:
+            entries[name] = change[0]
+            continue
+        child = node.get(name, ABSENT)
+        child = EMPTY if child is ABSENT else child
+        changed = _put_changes(child, change) if type(child) is PMap and type(change) is dict else None
+        if changed is None:
+            return None
+        if changed is not child:
+            entries[name] = changed
+    return node.put_all(entries)
 
 
 def prune(root: PMap, path: TreePath, count: int) -> PMap:

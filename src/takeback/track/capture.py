@@ -114,10 +114,18 @@ def _describe_anew(why: str) -> str:
 
 
 def take_as_written(
-    root: str, database: Database, environment: Mapping[str, str], clock: int, paths: Sequence[str]
-) -> None:
-    """Take files into the cache as they are now, as nobody's change; their contents are stored."""
-    _Capture(root, database, environment, clock).take_written(paths)
+    root: str,
+    database: Database,
+    environment: Mapping[str, str],
+    clock: int,
+    paths: Sequence[str],
+    ids: dict[str, str] | None = None,
+) -> dict[str, str] | None:
+    """Take files into the cache as they are now, as nobody's change; their contents are stored.
+
+    `ids` are those of git's index, where they are known already; what is known then is returned.
+    """
+    return _Capture(root, database, environment, clock).take_written(paths, ids)
 
 
 def read_facts(database: Database, folder: Folder, name: str) -> tuple[Any, ...] | None:
@@ -255,9 +263,10 @@ class _Capture:
         finally:
             scan.close()
 
-    def take_written(self, paths: Sequence[str]) -> None:
-        """Take some files in as they are now, as nobody's change."""
+    def take_written(self, paths: Sequence[str], ids: dict[str, str] | None) -> dict[str, str] | None:
+        """Take some files in as they are now, as nobody's change; return git's ids, where they were asked for."""
         scan = self._begin_scan(self._load_some(paths), relist=False, reread=False)
+        scan.reader.ids = ids
         try:
             scan.look_at(paths)
             self.contents.take_all(packing=len(paths) > MANY)
@@ -268,6 +277,7 @@ class _Capture:
                         self.database.put_git_id(old[5], old[3], old[6], self.clock)
                 self.contents.flush()
                 self._save(scan)
+            return scan.reader.ids
         finally:
             scan.close()
 

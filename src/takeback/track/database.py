@@ -50,6 +50,8 @@ LARGEST = 1 << 28
 PAGES = 400
 NONCE, KEY = 12, 32
 """Bytes of a sealed content's nonce, and of the key."""
+TOGETHER = 500
+"""So many contents are asked for at once."""
 TABLES = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE folders (id INTEGER PRIMARY KEY, path BLOB NOT NULL UNIQUE, changed INTEGER NOT NULL,
@@ -242,6 +244,7 @@ class Database:
             self.close()
             raise
         self.key = bytes.fromhex(self.meta["key"])
+        self._frame: tuple[int, bytes | None] = (0, None)
         self.set_seal(str(self.meta.get("seal", "")))
 
     def _make(self) -> None:
@@ -401,24 +404,41 @@ class Database:
         """Return whether a content is stored here, not only known to be git's."""
         return bool(self.run("SELECT 1 FROM contents WHERE digest = ? AND form <> ?", (digest, GIT)))
 
-    def get_content(self, digest: bytes) -> tuple[int, bytes] | None:
-        """Return a content, with its form: git's id where git has it; None if it is not here."""
-        rows = self.run("SELECT size, form, frame, start, body FROM contents WHERE digest = ?", (digest,))
-        if not rows:
-            return None
-        size, form, frame, start, body = rows[0]
+    def get_contents(self, digests: Sequence[bytes]) -> Iterator[tuple[bytes, int, bytes]]:
+        """Yield those of some contents that are here, each with its form: git's id where git has it."""
+        for start in range(0, len(digests), TOGETHER):
+            some = digests[start : start + TOGETHER]
+            marks = ",".join("?" * len(some))
+            sql = f"SELECT digest, size, form, frame, start, body FROM contents WHERE digest IN ({marks})"  # noqa: S608
+            rows = {row[0]: row[1:] for row in self.run(sql, some)}
+            for digest in some:
+                content = self._open_content(digest, *rows[digest]) if digest in rows else None
+                if content is not None:
+                    yield digest, *content
+
+    def _open_content(
+        self, digest: bytes, size: int, form: int, frame: int, start: int, body: bytes
+    ) -> tuple[int, bytes] | None:
         if form == GIT:
             return GIT, body
-        if form == FRAME:
+        if form != FRAME:
+            data = self._unpack(form, body, digest)
+            return None if data is None or self.digest(data) != digest else (PLAIN, data)
+        for _ in range(2):  # what is held may be a frame that is gone, and whose number another has now
             whole = self._open_frame(frame)
             data = None if whole is None else whole[start : start + size]
-        else:
-            data = self._unpack(form, body, digest)
-        if data is None or self.digest(data) != digest:
-            return None
-        return PLAIN, data
+            if data is not None and self.digest(data) == digest:
+                return PLAIN, data
+            self._frame = 0, None
+        return None
 
     def _open_frame(self, number: int) -> bytes | None:
+        """Return what is in a frame; the last one is held, since the next content is likely to be in it."""
+        if self._frame[0] != number:
+            self._frame = number, self._unpack_frame(number)
+        return self._frame[1]
+
+    def _unpack_frame(self, number: int) -> bytes | None:
         rows = self.run("SELECT form, body FROM frames WHERE number = ?", (number,))
         if not rows:
             return None

@@ -142,14 +142,12 @@ class FileReader:
 
 def _read_all(file: int, size: int, most: int) -> bytes:
     """Return a file's bytes, up to one more than is wanted."""
-    parts = []
     wanted = min(size, most) + 1
-    while wanted > 0:
-        part = os.read(file, wanted)
-        if not part:
-            break
-        parts.append(part)
-        wanted -= len(part)
+    parts = [os.read(file, wanted)]
+    if len(parts[0]) == size < wanted:  # all of it, as whoever measures the file again will see
+        return parts[0]
+    while parts[-1] and (wanted := wanted - len(parts[-1])) > 0:
+        parts.append(os.read(file, wanted))
     return b"".join(parts)
 
 

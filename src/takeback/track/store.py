@@ -21,12 +21,10 @@ from typing import Any, Literal, Self
 from takeback.track.cache import DIGEST, ENCODING, FACTS, NO_DIGEST, OWNED, SECRET, SEEN
 from takeback.track.call import Call
 from takeback.track.capture import read_facts, sign_manifests, take_as_written
-from takeback.track.database import FRAME, GIT, TRACK, Database, hold_lock, write_setup
+from takeback.track.database import FRAME, GIT, TOGETHER, TRACK, Database, hold_lock, write_setup
 from takeback.track.git import GitFailedError, Repository
 from takeback.track.rules import DEFAULT_SETTINGS
 
-TOGETHER = 500
-"""So many contents are asked for at once."""
 WRITTEN = 2000
 """So many files are taken in at once as they were written."""
 __all__ = ["Call", "TrackStats", "TrackStore"]
@@ -224,16 +222,18 @@ class TrackStore:
         """Return many contents by their digests, asking git once; those that are not there are left out."""
         contents: dict[str, bytes] = {}
         by_git: dict[str, list[str]] = {}
-        unknown: set[str] = set()
-        for digest in dict.fromkeys(digests):
+        asked: dict[bytes, str] = {}
+        for digest in digests:
             with suppress(ValueError):
-                content = self._database.get_content(bytes.fromhex(digest))
-                if content is None:
-                    unknown.add(digest)
-                elif content[0] == GIT:
-                    by_git.setdefault(content[1].hex(), []).append(digest)
-                else:
-                    contents[digest] = content[1]
+                asked[bytes.fromhex(digest)] = digest
+        unknown = set(asked.values())
+        for raw, form, content in self._database.get_contents(list(asked)):
+            digest = asked[raw]
+            unknown.discard(digest)
+            if form == GIT:
+                by_git.setdefault(content.hex(), []).append(digest)
+            else:
+                contents[digest] = content
         for digest, name in self._find_ids(unknown):
             by_git.setdefault(name, []).append(digest)
         if by_git and self._repository.there:
@@ -311,9 +311,10 @@ class TrackStore:
     def note_written(self, paths: Iterable[str]) -> None:
         """Take files that our own undo wrote or removed into the cache as they are now, as nobody's change."""
         every = iter(paths)
+        ids: dict[str, str] | None = None
         while some := list(islice(every, WRITTEN)):
             with hold_lock(self.root) as clock:
-                take_as_written(self.root, self._database, self._environment, clock, some)
+                ids = take_as_written(self.root, self._database, self._environment, clock, some, ids)
 
     def note_writing(self, folders: Iterable[str]) -> None:
         """Note the folders in which files are about to be written; none once they are."""
@@ -469,13 +470,13 @@ def drop_matching(database: Database, matches: Callable[[bytes], bool], now: int
     gone: list[bytes] = []
     apart: dict[int, list[tuple[bytes, bytes]]] = {}
     for digest, frame in database.run("SELECT digest, frame FROM contents WHERE form <> ?", (GIT,)):
-        content = database.get_content(digest)
+        content = next((body for _, _, body in database.get_contents([digest])), None)
         if content is None:
             continue
-        if matches(content[1]):
+        if matches(content):
             gone.append(digest)
         if frame is not None:
-            apart.setdefault(frame, []).append((digest, content[1]))
+            apart.setdefault(frame, []).append((digest, content))
     dropped = set(gone)
     with database.transaction(synced=True):
         for contents in apart.values():

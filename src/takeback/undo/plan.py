@@ -99,7 +99,7 @@ def _plan_independent(history: History, state: State, entry: int) -> Plan | None
     index = history.index
     if entry in history.undone or index.supposes:
         return None
-    parts = state.parts.copy()
+    planned = _PlannedState(state)
     changes: list[SlotChange] = []
     kept: tuple[Overwritten, ...] = ()
     for node, back, before, after in index.list_written_nodes(entry):
@@ -122,14 +122,42 @@ def _plan_independent(history: History, state: State, entry: int) -> Plan | None
         if before is after:
             continue
         changes.append(back)
+        if after is not ABSENT:
+            planned.put(node.slot, after)
+        elif not planned.drop(history, node, changes):
+            return None
+    return fast_tuple(Plan, ((entry,), (), tuple(changes), planned.read(), state, kept, (), ()))
+
+
+class _PlannedState:
+    """A state in which slots change one by one; what is put into it waits until it is read, and is put at once."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._waiting: list[tuple[Slot, Any]] = []
+
+    def put(self, slot: Slot, content: Any) -> None:
+        """Put content into a slot."""
+        self._waiting.append((slot, content))
+
+    def drop(self, history: History, node: Node, changes: list[SlotChange]) -> bool:
+        """Empty a slot, and drop what held up nothing else; whether it is plain what that is."""
+        parts = self.read().parts.copy()
         name = node.slot[0]
-        part = node.surface.put_slot(parts[name], node.path, after)
-        if after is ABSENT and node.contained:
+        part = node.surface.put_slot(parts[name], node.path, ABSENT)
+        if node.contained:
             part = _prune_containers(history, node, part, changes)
             if part is None:
-                return None
+                return False
         parts[name] = part
-    return fast_tuple(Plan, ((entry,), (), tuple(changes), _state_of(parts), state, kept, (), ()))
+        self._state = _state_of(parts)
+        return True
+
+    def read(self) -> State:
+        """Return the state as it is now."""
+        if self._waiting:
+            self._state, self._waiting = put_slots(self._state, self._waiting), []
+        return self._state
 
 
 def _find_later_writer(history: History, node: Node, entry: int) -> int | None:

@@ -185,7 +185,7 @@ def make_image(file: File) -> FileImage | LinkImage:
     """Return what a file of the state is on disk."""
     if stat.S_ISLNK(file.mode):
         return LinkImage(os.fsdecode(file.content))
-    return FileImage(file.content, file.mode)
+    return FileImage(file.source, file.mode)
 
 
 def _find_differing_files(

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from takeback.adapters.project.captured_contents import MANY, CapturedContent, CapturedContents, count_text_lines
 from takeback.errors import OperationFailed
 from takeback.harness.engine import Engine
 from takeback.harness.ledger import Ledger
@@ -21,7 +22,7 @@ from takeback.harness.records import CALL, draft_change, make_taken_in_key
 from takeback.journal import Record
 from takeback.state import ABSENT, PMap, State, tree
 from takeback.state.address import APART, is_part, is_place
-from takeback.state.file import File
+from takeback.state.file import File, Source
 from takeback.state.file_paths import choose_slot, find_slot, list_files
 from takeback.state.slots import Slot, describe_slot, format_slot_key, get_slot, put_slots
 from takeback.state.surfaces.files import PROJECT
@@ -112,8 +113,17 @@ class _RowSettler:
             self._edits.setdefault(path, []).append((old, new))
         if row.said.get("anew"):
             self._row = row = replace(row, deltas=tuple(self._list_strayed()))
-        facts = (side for delta in row.deltas for side in (delta.before, delta.after))
-        self._contents = store.contents([side.digest for side in facts if side is not None and side.kind != "seen"])
+        self._contents = self._find_contents(row)
+        """What files held, by their digests; of the removal of many files by their paths, read when it is needed."""
+
+    def _find_contents(self, row: IntakeRow) -> Mapping[str, Source]:
+        sides = (side for delta in row.deltas for side in (delta.before, delta.after))
+        digests = [side.digest for side in sides if side is not None and side.kind != "seen"]
+        removed = [(delta.path, delta.before) for delta in row.deltas if delta.before is not None]
+        self._late = len(digests) >= MANY and all(delta.after is None for delta in row.deltas)
+        if not self._late:
+            return self._store.contents(digests)
+        return CapturedContents(self._store, [pair for pair in removed if pair[1].kind != "seen"]).find_all()
 
     def settle(self) -> Record | None:
         """Write the entry; None where nothing changed that the journal does not say already."""
@@ -139,10 +149,13 @@ class _RowSettler:
         about |= {"moved": [list(pair) for pair in taken.moved]} if taken.moved else {}
         draft = draft_change("adopt", writes, about, packer=ledger.packer, taken_in=taken_in)
         draft.payload["touches"].append(_make_intake_key(self._store, self._row))  # type: ignore[union-attr]
-        self._contents.clear()  # what the writes do not hold is not held while they are recorded
+        self._contents = {}  # what the writes do not hold is not held while they are recorded
         self._row = replace(self._row, deltas=())
         del files, there, known, taken, after, divided
-        return ledger.record(draft, writes, taken_in)
+        entry = ledger.record(draft, writes, taken_in)
+        if self._late:
+            ledger.let_go(write.slot for write in writes)  # what is captured may be trimmed from now on
+        return entry
 
     def _sort_files(self) -> _Files:
         files = _Files(unkept=dict(self._row.unkept))
@@ -203,7 +216,7 @@ class _RowSettler:
         if facts.kind == "seen":
             files.unkept.setdefault(path, NOT_KEPT)
             return None
-        content = self._contents.get(facts.digest)
+        content = self._contents.get(path if self._late else facts.digest)
         if content is None:
             files.unkept.setdefault(path, NOT_HAD)
             return None
@@ -364,7 +377,8 @@ def _count_each(writes: tuple[Write, ...]) -> Iterator[tuple[int, int]]:
 def _count_in(content: Any) -> int:
     """Return the number of lines in a file, or in all files of a folder; 0 of one that is no text."""
     if isinstance(content, File):
-        return 0 if content.parts() is None else _count_lines_of(content.content)
+        source = content.source
+        return source.lines if isinstance(source, CapturedContent) else count_text_lines(content.content)
     return 0 if content is ABSENT else sum(map(_count_in, content.values()))
 
 
@@ -375,9 +389,3 @@ def _describe_unkept(unkept: Mapping[str, str]) -> str:
     named = describe_slot((PROJECT, *min(unkept).split("/")))
     rest = f", nor that of {len(unkept) - 1} more" if len(unkept) > 1 else ""
     return f"the content of {named} is not kept{rest}, so that nothing can be taken back"
-
-
-def _count_lines_of(content: bytes) -> int:
-    if b"\r" in content:
-        return len(content.splitlines())
-    return content.count(b"\n") + (not content.endswith(b"\n") and bool(content))
