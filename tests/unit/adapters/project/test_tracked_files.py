@@ -370,3 +370,22 @@ def test_an_edit_of_an_unkept_file_is_one_entry(project: TrackedProject) -> None
     project.edit(".env", "one", "two")
     (entry,) = [entry for entry in project.log() if "Edit" in entry.note]
     assert len([one for one in project.log() if ".env" in one.files and one.seq >= entry.seq]) == 1
+
+
+def test_links_odd_names_and_turned_folders_are_proved_and_come_back(project: TrackedProject) -> None:
+    before = project.read()
+    project.shell("""ln -s src/b.py l && ln -s "$(printf 'a\\nb')" m""")
+    project.shell("ln -sfn docs l && mv m n")
+    project.shell("rm -r docs && echo file > docs")
+    project.shell("rm src/b.py && mkdir src/b.py && echo x > src/b.py/x && chmod 4755 src/a.py")
+    (project.root / "src").joinpath("od\nd\\").write_text("x\n")
+    os.rename(os.fsencode(project.root / "logo.png"), os.fsencode(project.root) + b"/lo\xffgo")
+    project.look()
+    entries = project.log()
+    assert [entry.unproved for entry in entries] == [""] * 5
+    assert all(entry.grade.startswith("proved") for entry in entries)
+    order = [entry.id for entry in entries]
+    random.Random(3).shuffle(order)
+    undo(project, *order)
+    assert project.read() == before
+    assert stat.S_IMODE(os.stat(project.root / "src/a.py").st_mode) == 0o644
