@@ -10,14 +10,29 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from takeback.errors import InputError
 from takeback.state.address import Address
 from takeback.state.chain import Chain, Link
 from takeback.state.part_slots import find_differing_links, is_same_link, link_from_json, link_to_json
 from takeback.state.pmap import ABSENT, PMap
 from takeback.state.surface import Component, Surface, TreePath, ValueEdit
+from takeback.state.values import Reader
 
 LAST = 1_000_000
 """A position behind every element."""
+
+
+def read_chain(raw: Any, where: str, read: Reader, elements: str) -> Chain:
+    """Return the chain in a JSON list of records, or raise naming the place; `elements` is what they are called."""
+    if not isinstance(raw, list):
+        raise InputError(where, found=raw, expected=f"a list of {elements}")
+    records: dict[str, PMap] = {}
+    for at, item in enumerate(raw):
+        record = read(item, f"{where}[{at}]")
+        if record["id"] in records:
+            raise InputError(f"{where}[{at}].id", found=record["id"], expected="each id once in the chain")
+        records[record["id"]] = record
+    return Chain.of(records.items())
 
 
 class ChainSurface(Surface):

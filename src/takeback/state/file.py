@@ -68,20 +68,21 @@ class File:
     A UTF-8 file that was edited inside keeps track of its lines.
     """
 
-    __slots__ = ("_content", "_plain", "_text", "at", "mode")
+    __slots__ = ("_content", "_text", "at", "edited", "mode")
     mode: int
     at: str | None
     """Where it stands since it was moved; None: at its slot's own path."""
+    edited: bool
+    """Whether its lines have identities."""
     _text: Text | None
-    _plain: Text | None
-    """Of a large file that was never edited inside and was read as text: that text, in place of its bytes."""
+    """Its lines; of a large file that was never edited inside and was read as text, in place of its bytes."""
     _content: Source | None
 
     def __init__(self, content: Source | Text, mode: int = DEFAULT_MODE, at: str | None = None) -> None:
         _set_mode(self, mode)
         _set_at(self, at)
-        _set_plain(self, None)
         kind = type(content)  # the content itself is not looked at
+        _set_edited(self, kind is Text)
         if kind is Text:
             _set_text(self, content)
             _set_content(self, None)
@@ -98,7 +99,7 @@ class File:
         raise AttributeError(f"a file cannot be changed ({name}): make another one")
 
     def __reduce__(self) -> tuple[type[File], tuple[bytes | Text, int, str | None]]:
-        return File, (self.content if self._text is None else self._text, self.mode, self.at)
+        return File, (self._text if self.edited and self._text is not None else self.content, self.mode, self.at)
 
     @property
     def content(self) -> bytes:
@@ -110,14 +111,9 @@ class File:
         """The bytes, or where they are read when they are needed."""
         known = self._content
         if known is None:
-            text = self._read()
-            known = b"" if text is None else text.encode_utf8()
+            known = b"" if self._text is None else self._text.encode_utf8()
             _set_content(self, known)
         return known
-
-    def _read(self) -> Text | None:
-        """Return the text that is held, if any."""
-        return self._plain if self._text is None else self._text
 
     @property
     def holds_bytes(self) -> bool:
@@ -126,12 +122,12 @@ class File:
 
     def reads_as(self, content: bytes) -> bool:
         """Return whether some bytes are its own; a text that is held is not encoded whole for that."""
-        text = None if self._content is not None else self._read()
+        text = None if self._content is not None else self._text
         return self.content == content if text is None else text.reads_as_bytes(content)
 
     def share(self, content: bytes) -> None:
         """Hold equal bytes that someone else holds, instead of a copy of them; other bytes are not taken."""
-        text = self._read()
+        text = self._text
         if type(content) is bytes and text is not None and text.reads_as_bytes(content):
             _set_content(self, content)
 
@@ -145,12 +141,12 @@ class File:
         known = self._content
         if known is not None:
             return type(known) is bytes and len(known) > size
-        text = self._read()
+        text = self._text
         return text is not None and len(text) > size
 
     def measure(self) -> tuple[int, str]:
         """Return the size in bytes and the SHA-256 of the content; a text that is held is not encoded for it."""
-        text = None if self._content is not None else self._read()
+        text = None if self._content is not None else self._text
         pieces = (self.content,) if text is None else text.pieces()
         size, digest = 0, hashlib.sha256()
         for piece in pieces:
@@ -160,9 +156,8 @@ class File:
 
     def parts(self) -> Text | None:
         """Return the lines; None where the content is not UTF-8."""
-        known = self._read()
-        if known is not None:
-            return known
+        if self._text is not None:
+            return self._text
         content = self.content
         if len(content) >= LARGE and not _is_text(content):
             return None
@@ -171,7 +166,7 @@ class File:
         except UnicodeDecodeError:
             return None
         if len(content) >= LARGE:
-            _set_plain(self, text)
+            _set_text(self, text)
             _set_content(self, None)
         return text
 
@@ -181,12 +176,7 @@ class File:
 
     def whole(self) -> File:
         """Return the file as one that was never edited inside."""
-        return self if self._text is None else File(self.source, self.mode, self.at)
-
-    @property
-    def edited(self) -> bool:
-        """Whether its lines have identities."""
-        return self._text is not None
+        return File(self.source, self.mode, self.at) if self.edited else self
 
     @property
     def kind(self) -> int:
@@ -221,8 +211,8 @@ class File:
         new = _new(File)
         _set_mode(new, mode)
         _set_at(new, at)
+        _set_edited(new, self.edited)
         _set_text(new, self._text)
-        _set_plain(new, self._plain)
         _set_content(new, self._content)
         return new
 
@@ -231,9 +221,9 @@ class File:
             return NotImplemented
         if self is other or self.mode != other.mode or self.at != other.at:
             return self is other
-        if self._text is not None and other._text is not None:
-            return self._text == other._text
-        mine, theirs = self._read(), other._read()
+        mine, theirs = self._text, other._text
+        if self.edited and other.edited:
+            return mine == theirs
         if mine is not None and self._content is None:
             return mine.reads_as_bytes(other.content)
         if theirs is not None and other._content is None:
@@ -242,7 +232,7 @@ class File:
 
     def is_of(self, content: Source, mode: int) -> bool:
         """Return whether this is a file that was never moved and holds some bytes."""
-        if self._content is not None and self._text is None:
+        if self._content is not None and not self.edited:
             own = self._content
             return self.mode == mode and self.at is None and (own is content or own == content)
         return self == File(content, mode)
@@ -271,6 +261,6 @@ def _is_text(content: bytes) -> bool:
 
 
 _new: Final = object.__new__
-_set_mode, _set_at, _set_text, _set_plain, _set_content = (
-    File.__dict__[name].__set__ for name in ("mode", "at", "_text", "_plain", "_content")
+_set_mode, _set_at, _set_edited, _set_text, _set_content = (
+    File.__dict__[name].__set__ for name in ("mode", "at", "edited", "_text", "_content")
 )

@@ -42,7 +42,7 @@ BAD = [
     ),
     ({"middleware": [{"id": "a", "handler": "h", "priority": 1.0}]}, "priority: found 1.0, expected a whole number"),
     ({"listeners": {"e": {}}}, "state.listeners['e']: found {}, expected a list of callbacks"),
-    ({"listeners": {"e": ["x", "x"]}}, "found a callback id twice, expected each id once in an event"),
+    ({"listeners": {"e": ["x", "x"]}}, "found x, expected each id once in the chain"),
     ({"files": {"f": "text"}}, "state.files['f']: found text, expected"),
     ({"files": {"f": {"content": "", "base64": ""}}}, "expected one of content and base64"),
     ({"files": {"f": {"base64": "!"}}}, "state.files['f'].base64: found malformed base64"),

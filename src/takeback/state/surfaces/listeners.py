@@ -13,7 +13,7 @@ from typing import Any
 from takeback.errors import InputError, OperationFailed
 from takeback.state.address import Address
 from takeback.state.chain import NO_LINKS, Chain, ChainPlace, Link
-from takeback.state.chain_surface import ChainSurface
+from takeback.state.chain_surface import ChainSurface, read_chain
 from takeback.state.operation import Captured, Kind, Level, Operation, Requirement
 from takeback.state.part_slots import chain_from_json, chain_to_json, keep_places
 from takeback.state.pmap import ABSENT, EMPTY, PMap, fast_tuple
@@ -156,18 +156,13 @@ class ListenersSurface(ChainSurface):
     def read(self, raw: Any, where: str) -> PMap:
         if not isinstance(raw, dict):
             raise InputError(where, found=raw, expected="a mapping of events")
-        events: dict[str, Chain] = {}
+        chains: dict[str, Chain] = {}
         for event, items in raw.items():
             place = f"{where}[{event!r}]"
-            if not isinstance(items, list):
-                raise InputError(place, found=items, expected="a list of callbacks")
-            records = [_read_record(item, f"{place}[{at}]") for at, item in enumerate(items)]
-            names = [record["id"] for record in records]
-            if len(set(names)) != len(names):
-                raise InputError(place, found="a callback id twice", expected="each id once in an event")
-            if records:
-                events[read_name(event, place)] = Chain.of(zip(names, records, strict=True))
-        return PMap(events)
+            chain = read_chain(items, place, _read_record, "callbacks")
+            if len(chain):
+                chains[read_name(event, place)] = chain
+        return PMap(chains)
 
     def write(self, value: PMap) -> Any:
         return {event: [thaw(link.record) for link in chain] for event, chain in value.items() if len(chain)}

@@ -13,7 +13,7 @@ from typing import Any
 from takeback.errors import InputError, OperationFailed
 from takeback.state.address import Address
 from takeback.state.chain import NO_LINKS, Chain, ChainPlace, Link
-from takeback.state.chain_surface import ChainSurface
+from takeback.state.chain_surface import ChainSurface, read_chain
 from takeback.state.operation import SPOTS, Captured, Kind, Level, Operation, Requirement
 from takeback.state.part_slots import chain_from_json, chain_to_json, keep_places
 from takeback.state.pmap import ABSENT, EMPTY, PMap, fast_tuple
@@ -170,15 +170,7 @@ class MiddlewareSurface(ChainSurface):
         return chain
 
     def read(self, raw: Any, where: str) -> Chain:
-        if not isinstance(raw, list):
-            raise InputError(where, found=raw, expected="a list of middleware")
-        records = [_read_record(item, None, f"{where}[{at}]") for at, item in enumerate(raw)]
-        seen: set[str] = set()
-        for at, record in enumerate(records):
-            if record["id"] in seen:
-                raise InputError(f"{where}[{at}].id", found=record["id"], expected="each id once in the chain")
-            seen.add(record["id"])
-        return Chain.of((record["id"], record) for record in records)
+        return read_chain(raw, where, lambda item, place: _read_record(item, None, place), self.name)
 
     def write(self, value: Chain) -> Any:
         return [thaw(_with_own_id(link).record) for link in value]

@@ -47,7 +47,7 @@ def test_an_overlay_replaces_the_chain_and_updates_the_rest() -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"id": ""}, r"file\.json\[0\]\.id: found , expected text"),
+        ({"id": ""}, r"file\.json\[0\]\.id: found an empty text, expected text"),
         ({"instruction": None}, r"file\.json\[0\]\.instruction: found None"),
         ({"profile": "q"}, r"\(nat_cfg_001\)\.profile: found q, expected one of p"),
         ({"surfaces": ["tools"]}, r"\.surfaces: found \['tools'\], expected \['config'\]"),
