@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from takeback.adapters import open_workspace
 from takeback.adapters.clients.init import init_clients
+from takeback.adapters.init import NewHarness
 from takeback.adapters.trust_record import list_records
 from takeback.adapters.workspace.adapter import init_workspace
 from takeback.agents.fast_hook import CLIENTS
@@ -150,7 +151,7 @@ def test_leave_names_an_external_journal_and_commit_trailers(tmp_path: Path) -> 
     root.mkdir()
     git(root, "init", "-q")
     write_harness(root, "claude-code")
-    init_clients(root, ("claude-code",), journal=str(tmp_path / "elsewhere.db"))
+    init_clients(root, ("claude-code",), NewHarness(str(tmp_path / "elsewhere.db")))
     git(root, "commit", "-q", "--allow-empty", "-m", "one\n\nTakeback-Head: abc")
     told = run(root, "leave", "--yes")
     assert any("elsewhere.db" in one for one in told["left"])

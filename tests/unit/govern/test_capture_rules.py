@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from takeback.adapters.clients.init import init_clients
 from takeback.adapters.doctor import examine_workspace
+from takeback.adapters.init import NewHarness
 from takeback.adapters.opener import open_workspace
 from takeback.cli import app
 from takeback.errors import InputError
@@ -31,7 +32,7 @@ def make(root, capture):
     (root / ".claude").mkdir()
     (root / "CLAUDE.md").write_text("one\n")
     write_settings(root)
-    init_clients(root, ("claude-code",), policy=f"[capture]\n{capture}\n".encode())
+    init_clients(root, ("claude-code",), NewHarness(policy=f"[capture]\n{capture}\n".encode()))
     return root
 
 
