@@ -324,7 +324,7 @@ def _find_loosened(
             return {"prompts": {place: (data or b"").decode("utf-8", "replace")}}
         if isinstance(declared, Documents):
             return _read_parts(declared, _read_value(declared, data, place), place)
-        return {} if data is None else {"files": {place: data.decode("utf-8", "surrogateescape")}}
+        return {} if data is None else {"files": {place: data}}  # only whether it differs counts
 
     before, after = (_merge_parts(*around, read(data)) for data in (edit.before, edit.after))
     return find_loosened_permissions(before, after, clients)

@@ -11,6 +11,8 @@ import pytest
 from takeback.adapters import open_workspace
 from takeback.adapters.clients.init import init_clients
 from takeback.adapters.clients.permissions import find_loosened_permissions
+from takeback.agents.guard import Answer, rule_on_edit
+from takeback.agents.hook_events import FileEdit
 from takeback.harness import Undone
 from takeback.state import State
 
@@ -65,3 +67,12 @@ def test_what_an_edit_of_a_large_file_loosens_is_judged_without_its_bytes() -> N
     before, after = (State.read({"files": {path: {"content": text + end}}}) for end in ("a\n", "b\n"))
     _, held = _measure(lambda: find_loosened_permissions(before, after, ("claude-code",)))
     assert held < 0.5, held
+
+
+def test_the_guard_does_not_decode_a_large_script(root: Path) -> None:
+    place = root / ".claude/hooks/large.txt"
+    content = place.read_bytes()
+    edit = FileEdit(str(place), content, content + b"more\n")
+    ruling, held = _measure(lambda: rule_on_edit(edit, str(root)))
+    assert ruling.answer is Answer.PASS
+    assert held < 1.5, held  # 3 with both versions decoded
