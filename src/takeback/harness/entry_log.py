@@ -268,6 +268,11 @@ class Rewind:
         else:
             self._left = reversed(list(islice(harness.journal.records(until), last - until + 1)))
         self._next = next(self._left, None)
+        self._known: dict[int, tuple[Write, ...]] = {}
+
+    def note_writes(self, record: Record, writes: tuple[Write, ...]) -> None:
+        """Take what a record wrote, which was read already and is to be taken back next."""
+        self._known = {record.seq: writes}
 
     def mark(self, seq: int) -> PastPoint:
         """Go back to right after a record that is not newer than those asked about before; return where that is."""
@@ -290,7 +295,9 @@ class Rewind:
         return self._state
 
     def _take_back(self, record: Record) -> None:
-        writes = tuple(skip_uninstalled(load_entry_writes(self._harness, record), self._harness.ledger.missing))
+        known = self._known.get(record.seq)
+        written = load_entry_writes(self._harness, record) if known is None else known
+        writes = tuple(skip_uninstalled(written, self._harness.ledger.missing))
         if any(has_forgotten(write.before) for write in writes):
             raise InputError(
                 "entry",

@@ -334,4 +334,5 @@ def _prove_entry(harness: Harness, past: Rewind, record: Record) -> Evidence | N
     if hidden:
         return NoEvidence(f"a value at {hidden} was forgotten")
     after = past.after(record)
+    past.note_writes(record, writes)
     return _prove(past.before(record), after, writes)

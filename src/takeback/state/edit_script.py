@@ -41,6 +41,7 @@ class Likeness:
     def __init__(self) -> None:
         self._left = MOST_IN_ALL
         self._counted: dict[str, Counter[str]] = {}
+        self._stripped: dict[str, str] = {}
 
     def allows(self, comparisons: int, most: int = MOST_PAIRS) -> bool:
         """Tell whether so many comparisons may be made, and count them."""
@@ -51,7 +52,7 @@ class Likeness:
 
     def of(self, old: str, new: str) -> float:
         """Return how like two lines are, from 0 to 1; 0 where that is not enough to stand for one another."""
-        if strip_white_space(old) == strip_white_space(new):
+        if self._strip(old) == self._strip(new):
             return 1.0
         if max(len(old), len(new)) > LONG:
             return _zero_if_too_low(_measure_shared_words(self._words(old), self._words(new)))
@@ -59,6 +60,11 @@ class Likeness:
         if 2.0 * min(len(old), len(new)) / length < SIMILAR:
             return 0.0
         return _zero_if_too_low(2.0 * count_shared(old, new) / length)
+
+    def _strip(self, text: str) -> str:
+        if text not in self._stripped:
+            self._stripped[text] = strip_white_space(text)
+        return self._stripped[text]
 
     def _words(self, text: str) -> Counter[str]:
         if text not in self._counted:
@@ -199,8 +205,11 @@ class _Table:
         for at in range(self.height, -1, -1):
             for to in range(self.width, -1, -1):
                 if steps := self._steps[at][to]:
-                    costs = [(step.kind, step.cost + self._rest[step.at][step.to][step.kind]) for step in steps]
-                    self._rest[at][to] = [min(turn[kind] + cost for kind, cost in costs) for turn in _TURNS]
+                    costs = [_NEVER] * len(_KINDS)
+                    for step in steps:
+                        costs[step.kind] = step.cost + self._rest[step.at][step.to][step.kind]
+                    least = min(costs[_KEPT], BEGIN + min(costs))  # whatever the step before was
+                    self._rest[at][to] = [min(least, cost) for cost in costs]
 
     def pairs(self) -> list[PairedPositions]:
         """Walk the shortest way; of several, the one that changes something first."""
@@ -226,7 +235,9 @@ class _Table:
         reach = [[[_NEVER] * len(_KINDS) for _ in range(self.width + 1)] for _ in range(self.height + 1)]
         reach[0][0][_KEPT] = 0.0
         for at, to, step in self._all():
-            so_far = min(cost + turn[step.kind] for cost, turn in zip(reach[at][to], _TURNS, strict=True))
+            costs = reach[at][to]
+            least = min(costs)
+            so_far = least if step.kind == _KEPT else min(costs[step.kind], BEGIN + least)
             there = reach[step.at][step.to]
             there[step.kind] = min(there[step.kind], so_far + step.cost)
             if so_far + self._from(step) < limit and _is_other(step, at, to, stands, stood):
