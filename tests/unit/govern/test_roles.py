@@ -13,6 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from takeback.adapters.clients.init import init_clients
+from takeback.adapters.init import NewHarness
 from takeback.adapters.opener import open_workspace
 from takeback.adapters.variables import use_variables
 from takeback.agents.guard import Answer, rule_on_edit
@@ -331,7 +332,7 @@ def test_with_a_postgresql_journal_the_database_role_is_the_user(tmp_path, postg
     psycopg = pytest.importorskip("psycopg")
     url = f"{postgres_url}#who_may"
     (tmp_path / "CLAUDE.md").write_text("one\n")
-    init_clients(tmp_path, ("claude-code",), journal=url)
+    init_clients(tmp_path, ("claude-code",), NewHarness(url))
     with psycopg.connect(postgres_url, autocommit=True) as server:
         owner = server.execute("SELECT session_user").fetchone()[0]
         server.execute("CREATE ROLE who_may_clerk LOGIN")
