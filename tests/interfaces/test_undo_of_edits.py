@@ -56,6 +56,7 @@ class Story:
 @pytest.fixture
 def memory(tmp_path, monkeypatch):
     """The same commands over a state that is kept in a journal only."""
+    (tmp_path / "agent").mkdir()
     journal = tmp_path / "journal.db"
     with open_memory(State.read(START), journal=journal) as begun:
         assert begun.state.write() == State.read(START).write()

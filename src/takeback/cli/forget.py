@@ -9,7 +9,7 @@ from takeback.cli import completion
 from takeback.cli.context import SHORT, SubjectOption, WorkspaceOptions, make_entries_argument
 from takeback.cli.inputs import read_bytes
 from takeback.cli.options import flag, refuse_several, setting
-from takeback.cli.output import answer, commit_exit_code, err, finish, out
+from takeback.cli.output import answer, commit_exit_code, finish, mention, out
 from takeback.errors import InputError
 from takeback.harness.entry_names import resolve_entry
 from takeback.harness.forget import Forgetting
@@ -156,4 +156,4 @@ def _show(done: Forgetting, ids: list[str], searched: Forms | None, subject: str
         more = f"and {left} more files still have it; " if left > 0 else ""
         out.print(f"{more}{STANDING}")
     if done.lingering:
-        err.print(done.lingering)
+        mention(done.lingering)

@@ -20,7 +20,7 @@ from takeback.adapters.trust import require_trusted
 from takeback.cli import completion
 from takeback.cli.context import SHORT, AuthorOption, PlanFlag, SubjectOption, WorkspaceOptions
 from takeback.cli.options import argument, flag, refuse_several, setting
-from takeback.cli.output import answer, commit_exit_code, emit, end_at_first_interrupt, err, finish, out
+from takeback.cli.output import answer, commit_exit_code, emit, end_at_first_interrupt, err, finish, mention, out
 from takeback.errors import InputError
 from takeback.govern.audit import AuditChain, ReadNote
 from takeback.govern.heads import format_public_key, load_or_make_key, make_head, sign_head
@@ -62,7 +62,7 @@ def retain(options: WorkspaceOptions, plan: bool = PlanFlag) -> None:
     verb = "would forget" if plan else "forgot"
     out.print(f"{verb} {done.contents} contents of {len(done.entries)} entries; {len(done.held)} held")
     if done.lingering:
-        err.print(done.lingering)
+        mention(done.lingering)
     finish(yes=True)
 
 
@@ -93,7 +93,7 @@ def compact(options: WorkspaceOptions, plan: bool = PlanFlag) -> None:
         room = "" if plan else f"; {before:,} bytes before, {after:,} now"
         out.print(f"{verb} {done.contents} contents of {len(done.entries)} entries; {len(done.held)} held{room}")
         if done.lingering:
-            err.print(done.lingering)
+            mention(done.lingering)
     finish(yes=True)
 
 

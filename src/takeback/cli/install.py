@@ -49,7 +49,7 @@ from takeback.cli.hints import localize_hints
 from takeback.cli.hook_answer import answer_hook
 from takeback.cli.options import argument, flag, setting
 from takeback.cli.outcomes import choose_exit_code, print_and_exit
-from takeback.cli.output import answer, commit_exit_code, err, out
+from takeback.cli.output import answer, commit_exit_code, err, mention, out
 from takeback.errors import InputError
 from takeback.harness import Applied, Harness, Preview, Undone
 from takeback.harness.images import paths_of
@@ -226,7 +226,7 @@ def _print_answer(payload: dict[str, object], text: str, warnings: list[str]) ->
     answer(payload)
     out.print(text)
     for warning in warnings:
-        err.print(f"note: {warning}", style="yellow")
+        mention(f"note: {warning}", style="yellow")
     raise typer.Exit(0)
 
 
@@ -294,7 +294,7 @@ def run_git_hook(
         warning = adopt_before_commit(git, directory)
     answer({"result": "done", "told": warning})
     if warning:
-        err.print(f"takeback: {warning}")
+        mention(f"takeback: {warning}")
 
 
 def _tell_git_hooks(result: str, placed: Sequence[PlacedHook], more: str) -> None:

@@ -18,7 +18,7 @@ from takeback.cli.context import SHORT, FilterOptions, ViewOptions
 from takeback.cli.hints import localize_hints
 from takeback.cli.line_breaks import cut_at_word, measure_cells
 from takeback.cli.options import argument, flag, setting
-from takeback.cli.output import answer, emit, err, out
+from takeback.cli.output import answer, emit, err, mention, out
 from takeback.errors import InputError
 from takeback.harness import Harness
 from takeback.harness.attempts import read_attempts
@@ -353,8 +353,8 @@ def show_refused(harness: Harness, wanted: Filter, number: int | None) -> None:
             out.print("\n".join(f"    {line}" for line in write_pretty(attempt["state"]).splitlines()))
         for line in attempt.get("breaks", ()):
             out.print(f"  {line}")
-    if not shown and not out.for_json:
-        err.print(localize_hints("no refused change matches; 'takeback log' lists the changes made"), style="yellow")
+    if not shown:
+        mention(localize_hints("no refused change matches; 'takeback log' lists the changes made"), style="yellow")
 
 
 def _passes(attempt: dict[str, Any], wanted: Filter) -> bool:

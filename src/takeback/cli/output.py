@@ -295,6 +295,12 @@ def answer(payload: dict[str, Any]) -> None:
         emit(payload)
 
 
+def mention(text: str, style: str = "") -> None:
+    """Print on stderr what belongs to the lines of an answer, and is in its JSON too."""
+    if not out.for_json:
+        err.print(text, style=style)
+
+
 def tell_masked() -> None:
     """Say on stderr that secrets were masked, and what shows or deletes them."""
     said = make_notice()

@@ -25,7 +25,7 @@ from takeback.cli.context import SHORT, AuthorOption, WorkspaceOptions, find_key
 from takeback.cli.hints import localize_hints, remember_directory
 from takeback.cli.options import argument, flag, setting
 from takeback.cli.outcomes import open_to_json, show_open
-from takeback.cli.output import answer, commit_exit_code, err, finish, out, set_interrupt_message
+from takeback.cli.output import answer, commit_exit_code, err, finish, mention, out, set_interrupt_message
 from takeback.cli.pulse import pulse
 from takeback.errors import InputError
 from takeback.harness.doctor import Finding
@@ -243,9 +243,9 @@ def _show_return(outcome: JournalReturn, status: Status | None) -> None:
     if len(outcome.lost) > SHOWN:
         out.print(f"  … and {len(outcome.lost) - SHOWN} more entries")
     if outcome.unknown:
-        err.print(f"what would be lost is uncertain: {outcome.unknown}", style="yellow")
+        mention(f"what would be lost is uncertain: {outcome.unknown}", style="yellow")
     if outcome.forgotten:
-        err.print("contents that were forgotten since the backup are still in it, and would return", style="yellow")
+        mention("contents that were forgotten since the backup are still in it, and would return", style="yellow")
     ends = f"at record {outcome.last}, head {outcome.head[:SHORT]}"
     if not outcome.done:
         out.print(localize_hints(f"with --yes the journal would end {ends}; nothing was changed"))

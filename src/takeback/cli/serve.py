@@ -28,7 +28,7 @@ from takeback.canonical import encode
 from takeback.cli.context import ByOption, WorkspaceOptions, name_for_shell, open_harness
 from takeback.cli.hints import make_command_line, remember_directory
 from takeback.cli.options import argument, flag, setting
-from takeback.cli.output import answer, end_at_first_interrupt, err, out, set_interrupt_message
+from takeback.cli.output import answer, end_at_first_interrupt, err, mention, out, set_interrupt_message
 from takeback.cli.repair import SynthesizerOption, open_synthesizer
 from takeback.cli.secrets import mask_answer
 from takeback.errors import HarnessError, InputError, MissingExtraError
@@ -85,8 +85,8 @@ def serve(
         with listen_on_loopback(port) as bound:
             url = f"http://{LOOPBACK}:{bound.getsockname()[1]}/mcp"
             answer({"url": url, "token": made})
-            err.print(f"serving {url}")
-            err.print(f"token, shown this once: {made}" if made else f"tokens are those of {token_file}")
+            mention(f"serving {url}")
+            mention(f"token, shown this once: {made}" if made else f"tokens are those of {token_file}")
             serve_http(desk, bound, tokens or {str(made): ANYONE})
 
 
@@ -155,7 +155,7 @@ def web(
             names = [shown.name for shown in shelf.all]
             answer({"link": server.link, "port": server.port, "harnesses": names, "fleets": fleets})
             out.print(f"open {server.link}")
-            err.print("the link works once, in one browser; Ctrl-C ends the page", style="dim")
+            mention("the link works once, in one browser; Ctrl-C ends the page", style="dim")
             out.flush()
             err.flush()
             if not no_open:

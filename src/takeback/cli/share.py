@@ -12,7 +12,7 @@ from takeback.canonical import decode
 from takeback.cli import completion
 from takeback.cli.context import ChoiceOptions, EntryArgument, ReadOptions, WorkspaceOptions, print_left_out
 from takeback.cli.options import argument, setting
-from takeback.cli.output import answer, commit_exit_code, emit, err, out
+from takeback.cli.output import answer, commit_exit_code, emit, mention, out
 from takeback.errors import InputError
 from takeback.harness import Harness
 from takeback.harness.entry_log import iter_entries, rebuild_state_after
@@ -141,7 +141,7 @@ def _save(target: Path, page: SharePage) -> None:
     masked = ", secrets masked" if page.masked else ""
     out.print(f"{target}: {format_count(len(page.entries), 'entry', 'entries')}, {len(content):,} bytes{masked}")
     if page.left_out:
-        err.print(f"{format_count(page.left_out, 'older entry', 'older entries')} left out", style="yellow")
+        mention(f"{format_count(page.left_out, 'older entry', 'older entries')} left out", style="yellow")
 
 
 SCRIPT: Final = "examples/verify_bundle.py"
@@ -228,8 +228,8 @@ def _export_bundle(harness: Harness, place: Path, sign: Path | None, entries: li
     about = {"bundle": str(place), "records": count, "size": tree.size, "root": tree.root().hex()}
     answer({**about, "withheld": hidden, "key": public, "script": SCRIPT})
     out.print(f"{place}: {count} of {tree.size} records, {len(hidden)} of them by digest only, as they hold secrets")
-    err.print(f"key: {public}")
-    err.print(f"anyone can check it with: python {SCRIPT} {place} KEY")
+    mention(f"key: {public}")
+    mention(f"anyone can check it with: python {SCRIPT} {place} KEY")
 
 
 def _holds_secret(record: Record, hidden: list[int]) -> bool:
