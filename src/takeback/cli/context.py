@@ -16,7 +16,7 @@ from takeback.adapters.manifest import find_root
 from takeback.adapters.variables import use_variables
 from takeback.cli import completion
 from takeback.cli.hints import localize_hints, make_command_line, remember_directory
-from takeback.cli.options import OptionGroup, Options, argument, flag, setting
+from takeback.cli.options import CommonOptions, OptionGroup, argument, flag, setting
 from takeback.cli.output import err, set_interrupt_message
 from takeback.cli.secrets import RevealFlag
 from takeback.errors import UntrustedError
@@ -79,7 +79,7 @@ NoPagerFlag = flag("--no-pager", "Print long output directly, even on a terminal
 
 
 @dataclass(frozen=True)
-class WorkspaceOptions(Options):
+class WorkspaceOptions(CommonOptions):
     """What commands take that open a workspace."""
 
     directory: Path = DirOption

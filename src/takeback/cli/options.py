@@ -40,14 +40,14 @@ class OptionGroup:
 
 
 @dataclass(frozen=True)
-class Options(OptionGroup):
+class CommonOptions(OptionGroup):
     """What every command takes."""
 
     as_json: bool = JsonFlag
 
 
 @dataclass(frozen=True)
-class RevealOptions(Options):
+class RevealOptions(CommonOptions):
     """What commands take that judge a candidate."""
 
     reveal: bool = RevealFlag
@@ -66,7 +66,7 @@ def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
     for _, options in groups.values():
         parameters |= options
     asks_itself = "as_json" in parameters
-    parameters |= _list_options(Options)
+    parameters |= _list_options(CommonOptions)
 
     @wraps(command)
     def run(**values: Any) -> None:

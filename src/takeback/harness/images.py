@@ -16,7 +16,7 @@ from takeback.journal import Draft, Leaf, Record, Ref, Store, Stored
 from takeback.journal.content import FORGOTTEN, guard_against_corruption
 from takeback.journal.record import read_touches
 from takeback.journal.store import contents_near
-from takeback.state.file import Source, read_source
+from takeback.state.file import ContentSource, read_source
 from takeback.state.slots import format_slot_key
 
 FILE_KEY: Final = "@file"
@@ -36,10 +36,10 @@ class FileImage:
     """A regular file: its bytes and permission bits; its bytes may be read when they are first needed."""
 
     __slots__ = ("mode", "source")
-    source: Final[Source]
+    source: Final[ContentSource]
     mode: Final[int]
 
-    def __init__(self, content: Source, mode: int = 0o644) -> None:
+    def __init__(self, content: ContentSource, mode: int = 0o644) -> None:
         self.source = content
         self.mode = mode
 

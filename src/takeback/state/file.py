@@ -48,11 +48,11 @@ class LateContent(ABC):
         return hash(self.read())
 
 
-Source: TypeAlias = bytes | LateContent
+ContentSource: TypeAlias = bytes | LateContent
 """The bytes of a file, or where they are read when they are needed."""
 
 
-def read_source(source: Source) -> bytes:
+def read_source(source: ContentSource) -> bytes:
     """Return the bytes."""
     return source.read() if isinstance(source, LateContent) else source
 
@@ -76,9 +76,9 @@ class File:
     """Whether its lines have identities."""
     _text: Text | None
     """Its lines; of a large file that was never edited inside and was read as text, in place of its bytes."""
-    _content: Source | None
+    _content: ContentSource | None
 
-    def __init__(self, content: Source | Text, mode: int = DEFAULT_MODE, at: str | None = None) -> None:
+    def __init__(self, content: ContentSource | Text, mode: int = DEFAULT_MODE, at: str | None = None) -> None:
         _set_mode(self, mode)
         _set_at(self, at)
         kind = type(content)  # the content itself is not looked at
@@ -107,7 +107,7 @@ class File:
         return read_source(self.source)
 
     @property
-    def source(self) -> Source:
+    def source(self) -> ContentSource:
         """The bytes, or where they are read when they are needed."""
         known = self._content
         if known is None:
@@ -230,7 +230,7 @@ class File:
             return theirs.reads_as_bytes(self.content)
         return self.source == other.source
 
-    def is_of(self, content: Source, mode: int) -> bool:
+    def is_of(self, content: ContentSource, mode: int) -> bool:
         """Return whether this is a file that was never moved and holds some bytes."""
         if self._content is not None and not self.edited:
             own = self._content

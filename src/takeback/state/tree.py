@@ -73,7 +73,7 @@ def drop(node: PMap, path: TreePath, at: int = 0) -> PMap:
     return node if rest is child else node.put(name, rest)
 
 
-Changes = dict[str, "Changes | tuple[Any]"]
+TreeChanges = dict[str, "TreeChanges | tuple[Any]"]
 """What some names of a container become: other contents each, or changes of what is in them."""
 
 
@@ -82,7 +82,7 @@ def put_all(root: PMap, contents: Iterable[tuple[TreePath, Any]]) -> PMap | None
 
     None where that has to be done in order: where one lies in another, or in a leaf.
     """
-    changes: Changes = {}
+    changes: TreeChanges = {}
     for path, value in contents:
         node = changes
         for name in path[:-1]:
@@ -96,7 +96,7 @@ def put_all(root: PMap, contents: Iterable[tuple[TreePath, Any]]) -> PMap | None
     return _put_changes(root, changes)
 
 
-def _put_changes(node: PMap, changes: Changes) -> PMap | None:
+def _put_changes(node: PMap, changes: TreeChanges) -> PMap | None:
     entries: dict[str, Any] = {}
     for name, change in changes.items():
         if type(change) is tuple:

@@ -22,7 +22,7 @@ from takeback.harness.records import CALL, draft_change, make_taken_in_key
 from takeback.journal import Record
 from takeback.state import ABSENT, PMap, State, tree
 from takeback.state.address import APART, is_part, is_place
-from takeback.state.file import File, Source
+from takeback.state.file import ContentSource, File
 from takeback.state.file_paths import choose_slot, find_slot, list_files
 from takeback.state.slots import Slot, describe_slot, format_slot_key, get_slot, put_slots
 from takeback.state.surfaces.files import PROJECT
@@ -116,7 +116,7 @@ class _RowSettler:
         self._contents = self._find_contents(row)
         """What files held, by their digests; of the removal of many files by their paths, read when it is needed."""
 
-    def _find_contents(self, row: IntakeRow) -> Mapping[str, Source]:
+    def _find_contents(self, row: IntakeRow) -> Mapping[str, ContentSource]:
         sides = (side for delta in row.deltas for side in (delta.before, delta.after))
         digests = [side.digest for side in sides if side is not None and side.kind != "seen"]
         removed = [(delta.path, delta.before) for delta in row.deltas if delta.before is not None]
