@@ -221,6 +221,7 @@ def _find_affected(history: History, entry: int, write: Write, view: View) -> It
             yield from (
                 other for other in below if not is_part(other.write.slot[-1]) or find_parent_write(other) != mine
             )
+            yield from _find_lists_above(history, entry, slot[:-1], view)
         return
     if surface.nested:
         mask: When = END

@@ -462,7 +462,7 @@ class Index:
         if self.source is not None and slot not in self._shared:
             versions = self._versions(self.source.list_shared_parts(slot))
             mine = (version for version in versions if version.write.slot[:-1] == slot)
-            self._shared[slot] = [version for version in mine if version.write.shared]
+            self._shared[slot] = [own for own in mine if own.write.shared and is_part(own.write.slot[-1])]
         return self._shared.get(slot, [])
 
     def read_ahead(self, entries: Iterable[int]) -> None:

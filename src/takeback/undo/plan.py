@@ -14,7 +14,7 @@ from typing import Any, Final
 from takeback.errors import JournalCorruptError, OperationFailed
 from takeback.progress import track_all_progress
 from takeback.state import ABSENT, SURFACES, PMap, State
-from takeback.state.address import is_frame, is_part
+from takeback.state.address import is_frame, is_part, is_place
 from takeback.state.forgotten import has_forgotten
 from takeback.state.part_slots import get_parts
 from takeback.state.pmap import EMPTY, fast_tuple
@@ -245,14 +245,18 @@ def _require_same(slot: Slot, held: Any, recorded: Any) -> None:
 def _find_changing_slot(history: History, slot: Slot, view: View, now: View) -> Slot | None:
     """Return the slot at which a nested one changes: the whole of a part where that comes, goes or is another.
 
-    None for a part of a whole that neither is there now nor will be.
+    It is the whole too where that was taken out since, if the part made it: it made what stands above as well. None
+    for another part of a whole that neither is there now nor will be.
     """
     if not is_part(slot[-1]):
         return slot
     grounds = history.ground(slot, now), history.ground(slot, view)
     mine = view.off | view.on
-    if not any(version.entry in mine and find_parent_write(version) in grounds for version in history.index.at(slot)):
-        return None
+    own = [version for version in history.index.at(slot) if version.entry in mine]
+    if not any(find_parent_write(version) in grounds for version in own):
+        whole, made = slot[:-1], any(version.write.shared for version in own) and not is_place(slot[-1])
+        missing = made and history.node(whole, view)[0] is ABSENT and not history.is_container(whole, view)
+        return whole if missing else None
     return slot if grounds[0] == grounds[1] else slot[:-1]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.support.changes import candidate, socket
+from tests.support.changes import candidate, config, socket
 
 from takeback.adapters import open_memory
 from takeback.harness import Undone
@@ -26,3 +26,21 @@ def test_undoing_a_release_is_blocked_by_the_later_allocation(tmp_path, again):
         assert find_dependencies(harness.ledger, other.number) == ()
         assert isinstance(harness.undo(other), Undone)
         assert sorted(harness.state.write()["resources"]) == ["first", "second"]
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["as begun", "opened again"])
+def test_a_list_in_place_of_a_list_that_one_change_appended_to_is_not_its_item(tmp_path, again):
+    stored = tmp_path / "journal.db"
+    harness = open_memory(journal=stored)
+    first = harness.apply(candidate(config("new", ["read"])), force=True).entry
+    append = {"op_type": "append_config", "target": "new", "value": "write"}
+    unset = {"op_type": "unset_config", "target": "new"}
+    second = harness.apply(candidate(append, unset, config("new.list", ["run"])), force=True).entry
+    if again:
+        harness.close()
+        harness = open_memory(journal=stored)
+    with harness:
+        assert isinstance(harness.undo(first), Undone)
+        assert harness.state.write()["config"] == {"new": {"list": ["run"]}}
+        assert isinstance(harness.undo(second), Undone)
+        assert harness.state.write().get("config", {}) == {}

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import pytest
 from tests.support.changes import config, file, listener, middleware
 from tests.support.undo_world import World
 
-from takeback.undo import Blocked, Plan
+from takeback.state import ABSENT
+from takeback.state.forgotten import FORGOTTEN_VALUE
+from takeback.state.slots import put_slots
+from takeback.undo import Blocked, Plan, Write
 
 ITEM = {"target": "permissions.allow"}
 GROUP = {"id": "g", "handler": "h", "options": {"matcher": "Bash", "hooks": [{"command": "a"}]}}
@@ -14,6 +19,10 @@ GROUP = {"id": "g", "handler": "h", "options": {"matcher": "Bash", "hooks": [{"c
 
 def append(value):
     return {"op_type": "append_config", **ITEM, "value": value}
+
+
+def unset(target):
+    return {"op_type": "unset_config", "target": target}
 
 
 def insert(value, **spot):
@@ -245,3 +254,51 @@ def test_redoing_a_value_below_a_list_is_blocked_by_its_appends():
     outcome = w.redo(below)
     assert isinstance(outcome, Blocked)
     assert outcome.off == (item,)
+
+
+@pytest.mark.parametrize("first", FIRST)
+@pytest.mark.parametrize("last", [unset("permissions.allow"), config("permissions.allow", 5)], ids=["unset", "set"])
+@pytest.mark.parametrize("order", [*permutations((1, 2, 3))])
+def test_a_mapping_goes_with_the_last_item_of_a_list_that_was_taken_out(first, last, order):
+    w = World(config={"keep": 1})
+    w.do(*first)
+    w.do(append("ls"))
+    w.do(last)
+    held = last["op_type"] == "set_config"
+    for step, entry in enumerate(order, 1):
+        assert isinstance(w.undo(entry), Plan)
+        left = {*order[step:]}
+        assert ("permissions" in w.state.write()["config"]) == bool(left & ({1, 2, 3} if held else {1, 2}))
+    for step, entry in enumerate(order, 1):
+        assert isinstance(w.redo(entry), Plan)
+        there = {*order[:step]}
+        assert ("permissions" in w.state.write()["config"]) == bool(there & ({1, 2, 3} if held else {1, 2}))
+
+
+def test_redoing_an_item_is_blocked_by_an_item_of_a_list_above_it():
+    w = World(config={})
+    w.do(config("permissions.allow", ["rm"]))
+    item = w.do(append("ls"))
+    w.do(unset("permissions"))
+    w.do(config("permissions", ["cp"]))
+    above = w.do({"op_type": "append_config", "target": "permissions", "value": "mv"})
+    for entry in (item, 1, 4, 3):
+        assert isinstance(w.undo(entry), Plan)
+    outcome = w.redo(item)
+    assert isinstance(outcome, Blocked)
+    assert outcome.off == (above,)
+    assert "is a mapping" in dict(outcome.reasons)[above]
+    assert isinstance(w.settle(outcome.together), Plan)
+    assert w.state.write()["config"] == {"permissions": {"allow": ["ls"]}}
+
+
+def test_undoing_an_item_of_a_list_that_was_taken_out_ignores_what_was_forgotten_in_its_place():
+    w = World(config={})
+    w.do(config("permissions.allow", ["rm"]))
+    item = w.do(append("ls"))
+    w.do(unset("permissions.allow"))
+    slot = ("config", "permissions", "allow", "x")
+    w.history.add(4, (Write(slot, ABSENT, FORGOTTEN_VALUE),))
+    w.state = put_slots(w.state, [(slot, 5)])
+    assert isinstance(w.undo(item), Plan)
+    assert w.state.write()["config"] == {"permissions": {"allow": {"x": 5}}}
