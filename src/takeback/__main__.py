@@ -3,7 +3,11 @@
 import os
 import sys
 
-if sys.path and sys.path[0] in {"", os.getcwd()} and not sys.flags.safe_path:
+try:
+    current = {"", os.getcwd()}
+except FileNotFoundError:  # the directory was deleted
+    current = {""}
+if sys.path and sys.path[0] in current and not sys.flags.safe_path:
     del sys.path[0]
 
 from takeback.cli import main

@@ -84,7 +84,7 @@ def test_two_harnesses_on_one_journal_know_the_same_history(tmp_path):
     assert found.redos > 20
     assert found.restores > 10
     assert found.adoptions > 10
-    assert kinds == {kind.name for kind in KINDS.values() if kind.stage is Stage.FORWARD}
+    assert kinds == {kind.name for kind in KINDS.values() if kind.stage is Stage.FORWARD} - {"remove_directory"}
 
 
 @pytest.mark.parametrize("first", ["undo", "redo", "restore"])

@@ -62,6 +62,7 @@ UNCOVERS: dict[str, str] = {
     "ancestors are mappings": "",
     "ancestors are directories": "",
     "the path is a directory": "",
+    "the path is a file": "",
     "order of the chain": "",
     "order of the callbacks": "",
     "an anchor is there": "",

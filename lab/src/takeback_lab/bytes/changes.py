@@ -121,6 +121,7 @@ def _files(name: str, value: dict[str, Plain]) -> Iterator[ByteChange]:
     yield operation("write_file", name, "write", {"content": "", "mode": "0700"})
     yield operation("write_file", "zz/deep/er", "insert", {"content": "x"})
     yield operation("remove_file", name, "write")
+    yield operation("remove_directory", name.rpartition("/")[0] or "zz", "write")
     yield operation("move_file", name, "write", "zz/moved")
     if "content" in value[name]:
         yield from edits_of("edit_file", name, value[name]["content"])
