@@ -185,10 +185,11 @@ class Classes:
                         yield at, {**hidden, **shown, at: other}
 
     def _list_hidden_by(self, at: int) -> Iterator[int]:
-        """Yield what lies below a component that hides it in the base, and is there not as it was at first."""
+        """Yield what lies below a component and is hidden by it, or with it, in the base, not as it was at first."""
         if self.parts[at].component.path:
+            is_hidden = any(True for _ in self._hiding(at))
             below = (other for other, above in enumerate(self._above) if at in above and self.base[other])
-            yield from (other for other in below if self.hides(at, self.base[at], other))
+            yield from (other for other in below if is_hidden or self.hides(at, self.base[at], other))
 
     def _hiding(self, at: int) -> Iterator[int]:
         """Yield what stands above a component in the base in a way that leaves no room for it."""

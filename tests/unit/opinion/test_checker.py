@@ -38,6 +38,8 @@ def test_the_certificate_of_a_proof_is_accepted(name):
 def test_what_the_base_hides_is_also_a_file_where_the_mutation_goes_furthest_without_one():
     edit = op("edit_file", "c", value={"old": "a", "new": "b"})
     assert check_certificate(certify([op("remove_directory", "c/y"), edit])).classes > 1
+    deeper = [op("remove_directory", "c/y/z.txt"), edit]
+    assert check_certificate(certify(deeper)).classes > 1
     files = [op("write_file", "c", value="x"), op("write_file", "c/x", value="x")]
     assert (
         check_certificate(certify([op("remove_directory", "c/y"), *files, op("remove_directory", "b")])).classes > 1
